@@ -30,8 +30,8 @@ from rbmviz.trainers import batches, make_trainer, training
 OURS, ROOFLINE = "rbmviz", "roofline"
 BEST = "best peer"
 
-BENCH_BURN_IN = 1000
-"""Number of sweeps before a chain is timed, because a chain flips more units at its start."""
+BENCH_BURN_IN, UPDATES = 1000, 50
+"""Sweeps before a chain is timed, as it flips more units at its start; updates of a call, as in `train`."""
 
 
 @dataclass(frozen=True)
@@ -355,7 +355,7 @@ def update_row(
         more = {"function": function} | ({} if chains is None else {"chains": chains})
         against |= _against(peers, {library: "batches"}, **knobs, **more)
     return Match(
-        Contestant(lambda: training.advance(trainer, state, 10), 10),
+        Contestant(lambda: training.advance(trainer, state, UPDATES), UPDATES),
         *update_roofline(model.rbm, data[-size:], chains),
         against,
     )
@@ -365,8 +365,8 @@ def population_row(model: Model, data: np.ndarray, size: int = 100) -> Match:
     """Return the row for an update of pop-CD beside CD's, at a rate that hardly changes the model."""
 
     def updating(name: str) -> Contestant:
-        trainer: Any = make_trainer(name, batch_size=size, learning_rate=1e-6)
-        return Contestant(partial(training.advance, trainer, trainer.init(model.rbm, data, 0), 10), 10)
+        one: Any = make_trainer(name, batch_size=size, learning_rate=1e-6)
+        return Contestant(partial(training.advance, one, one.init(model.rbm, data, 0), UPDATES), UPDATES)
 
     roofline = update_roofline(model.rbm, data[-size:], None)
     return Match(updating("pop_cd"), *roofline, own={"own CD": updating("cd")})

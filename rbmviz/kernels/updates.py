@@ -30,9 +30,7 @@ f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
 class Work(NamedTuple):
     """What the kernels write for some number of rows at most."""
 
-    v: (
-        np.ndarray
-    )  # uint64 (2, words of units and the one that is always 1, rows): bits of x; those that come next
+    v: np.ndarray  # uint64 (2, words of units and a 1, rows): bits of x; those that come next
     h: np.ndarray  # uint64 (2, words, rows): the hidden bits of y, and those that come next
     x: np.ndarray  # float32 (rows + 1, whole words): v P, which is c + v W; at last 0
     y: np.ndarray  # float32 (rows + 1, whole words): b + h W'; at last b
@@ -49,7 +47,7 @@ class Sums(NamedTuple):
     units: np.ndarray  # uint64 (words of these rows, whole words of units): the same, transposed
     rows: np.ndarray  # float32 (the same rows, length of a row of P): weighted means of h, and the weights
     listed: np.ndarray  # int32 (2, ...): rows to add for one unit, and to subtract
-    total: np.ndarray  # float32 (length of a row of P,): zeros
+    total: np.ndarray  # float32 (2, length of a row of P): zeros, and what is added to a row
     alike: np.ndarray  # bool (1,): whether the rows are those of v'(p - q) + (v - w)' q
 
 
@@ -90,7 +88,7 @@ def make_sums(m: int, n: int, rows: int, others: int) -> Sums:
     (M, N), both = zeros(m, n).shape, 64 * (words(rows) + words(others))
     bits, units = np.zeros((M // 64, both), np.uint64), np.zeros((both // 64, M), np.uint64)
     listed = np.zeros((2, 2 * both + 4), np.int32)
-    return Sums(bits, units, aligned_zeros(both, N), listed, aligned_zeros(N), np.zeros(1, np.bool_))
+    return Sums(bits, units, aligned_zeros(both, N), listed, aligned_zeros(2, N), np.zeros(1, np.bool_))
 
 
 def make_weights(m: int, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -159,9 +157,9 @@ def list_units(bits, rows, least, anew, starts, listed):
         for r in range(rows):
             starts[0, groups, r], starts[1, groups, r] = n_on, n_off
             for k in range(first, min(first + size, words)):
-                n_on = list_few_ones(now[k, r] & ~before[k, r], 64 * k, listed[0], n_on)
+                n_on = list_few_ones(now[k, r] & ~before[k, r], 64 * (k - first), listed[0], n_on)
                 if not anew[r]:
-                    n_off = list_few_ones(before[k, r] & ~now[k, r], 64 * k, listed[1], n_off)
+                    n_off = list_few_ones(before[k, r] & ~now[k, r], 64 * (k - first), listed[1], n_off)
                 before[k, r] = now[k, r]
         starts[0, groups, rows], starts[1, groups, rows] = n_on, n_off
         groups += 1
@@ -181,7 +179,7 @@ def add_listed(matrix, column, value, rows, start, stop, q, anew, starts, listed
             base = value.shape[0] - 1
         elif n_more + n_less == 0:
             continue
-        add_rows(value[base], value[r], one, one, matrix, start, stop, column, more, n_more, less, n_less)
+        add_rows(value[base], value[r], one, matrix, start, stop, column, more, n_more, less, n_less)
 
 
 @private
@@ -189,9 +187,10 @@ def move(P, n, rows, work):
     """Make x the product of P with the visible bits that come next; rows without any bit keep their x."""
     lists = work.anew, work.starts, work.listed
     groups = list_units(work.v, rows, u64(1), *lists)
+    size = 64 * ((work.v.shape[1] + groups - 1) // groups)
     for start in range(0, n, 64):
         for q in range(groups):
-            add_listed(P, start, work.x, rows, start, padded(min(start + 64, n)), q, *lists)
+            add_listed(P[q * size :], start, work.x, rows, start, padded(min(start + 64, n)), q, *lists)
 
 
 @private
@@ -207,7 +206,7 @@ def descend(P, m, n, rows, work):
         for q in range(groups):
             for i in range(start, stop, WIDTH):
                 for j in range(q * size, min((q + 1) * size, n), WIDTH):
-                    transpose_block(P, i, j, work.tile, j, i - start)
+                    transpose_block(P, i, j, work.tile, j - q * size, i - start)
             add_listed(work.tile, 0, work.y, rows, start, stop, q, *lists)
 
 
@@ -312,16 +311,17 @@ def sweep(P, streams, beta, n, work, out):
 
 
 @private
-def add_rows_to(P, keep, rate, m, n, rows, others, sums, squares):
+def add_rows_to(P, rate, m, n, rows, others, sums, squares):
     """Do ``add`` with the rows of ``sums``."""
-    units, on, off, total, last = sums.units, sums.listed[0], sums.listed[1], sums.total, padded(n + 1)
+    units, on, off, last = sums.units, sums.listed[0], sums.listed[1], padded(n + 1)
+    zeros, total = sums.total[0], sums.total[1]
     first_w, alike = (rows + 63) // 64, sums.alike[0]
     zero = i64(0)  # a literal would compile another form
     for i in range(m + 1):
         n_on, n_off, active = u64(0), u64(0), u64(0)
         for k in range(units.shape[0]):
             active |= units[k, i]
-        if keep == f32(1.0) and active == u64(0):
+        if active == u64(0):
             continue
         for k in range(units.shape[0]):
             there = units[k, i]
@@ -333,14 +333,14 @@ def add_rows_to(P, keep, rate, m, n, rows, others, sums, squares):
                 n_on = list_few_ones(of_v & ~there, 64 * k, on, n_on)
                 there &= ~of_v
             n_off = list_few_ones(there, 64 * k, off, n_off)
-        row, end_on, end_off, out, kept, factor = P[i], i64(n_on), i64(n_off), P[i], keep, rate
+        row, end_on, end_off, base, out, factor = P[i], i64(n_on), i64(n_off), P[i], P[i], rate
         if squares.shape[0] > 0:  # one call, for both: it is compiled where it stands
-            out, kept, factor = total, f32(0.0), f32(1.0)
-        add_rows(out, out, kept, factor, sums.rows, zero, last, zero, on, end_on, off, end_off)
+            base, out, factor = zeros, total, f32(1.0)
+        add_rows(base, out, factor, sums.rows, zero, last, zero, on, end_on, off, end_off)
         if squares.shape[0] > 0:
             for j in range(row.shape[0]):
                 squares[j] += f64(total[j]) * f64(total[j])
-                row[j] = keep * row[j] + rate * total[j]
+                row[j] += rate * total[j]
 
 
 @private
@@ -368,7 +368,7 @@ def sums_fit(P, rows, others, m, n, sums):
     bits = P.shape[0] == M and sums.bits.shape == (M // 64, both) and sums.units.shape == (both // 64, M)
     room = sums.rows.shape == (both, N) and sums.listed.shape == (2, 2 * both + 4)
     return (
-        bits and room and n < N and N % WIDTH == 0 and sums.total.shape[0] == N and sums.alike.shape[0] == 1
+        bits and room and n < N and N % WIDTH == 0 and sums.total.shape == (2, N) and sums.alike.shape[0] == 1
     )
 
 
@@ -383,13 +383,13 @@ def weigh(h, weights, rows, first):
 
 
 @inner
-def add(P, keep, rate, m, p, weights_p, q, weights_q, sums, anew, squares):
-    """Make P = keep P + rate (v' p - w' q), with weights, for the bits v and w of ``sums``.
+def add(P, rate, m, p, weights_p, q, weights_q, sums, anew, squares):
+    """Make P = P + rate (v' p - w' q), with weights, for the bits v and w of ``sums``.
 
     Parameters
     ----------
     P : see ``pad``
-    keep, rate : float32
+    rate : float32
     m : int
         Number of visible units.
     p, weights_p, q, weights_q : float32 (rows, n_hidden), (rows,)
@@ -410,7 +410,7 @@ def add(P, keep, rate, m, p, weights_p, q, weights_q, sums, anew, squares):
         weigh(p, weights_p, sums.rows, 0)
         weigh(q, weights_q, sums.rows, (rows + 63) // 64 * 64)
         compare(rows, others, sums)
-    add_rows_to(P, keep, rate, m, n, rows, others, sums, squares)
+    add_rows_to(P, rate, m, n, rows, others, sums, squares)
 
 
 @private
@@ -509,7 +509,7 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, 
         copy_words(work.v[0], others if persistent else 0, u, first)
         compare(rows, others, sums)
         measured = squares[: squares.shape[0] if t == updates - 1 else 0]
-        add_rows_to(P, f32(1.0), rates[t], m, n, rows, others, sums, measured)
+        add_rows_to(P, rates[t], m, n, rows, others, sums, measured)
     for out, begin in ((examples, first), (samples, first_w)):
         for r in range(out.shape[0]):
             unpack(sums.bits, begin + r, out[r])

@@ -185,8 +185,8 @@ class Rows:
 
     _sums: Any = None
 
-    def add_to(self, theta: Padded, keep: float = 1.0, rate: float = 1.0, measured: bool = False) -> float:
-        """Make theta = keep theta + rate times the statistics; return the norm of these if it is measured."""
+    def add_to(self, theta: Padded, rate: float = 1.0, measured: bool = False) -> float:
+        """Add rate times the statistics to theta; return the norm of these if it is measured."""
         squares, minus = np.zeros(theta.matrix.shape[1] if measured else 0), self.minus
         rows = minus if isinstance(minus, Rows) else Rows(self.v[:0], self.h[:0], self.weights[:0])
         anew, (m, _) = self._sums is None, theta.W.shape
@@ -197,9 +197,9 @@ class Rows:
                 for v, first in ((self.v, 0), (rows.v, 64 * kernels.updates.words(len(self.v))))
             )
         if not self._of_bits:
-            return add(theta, keep, self._multiplied(), rate, measured)
+            return add(theta, 1.0, self._multiplied(), rate, measured)
         given = (np.ascontiguousarray(x, np.float32) for x in (self.h, self.weights, rows.h, rows.weights))
-        kernels.updates.add(theta.matrix, np.float32(keep), np.float32(rate), m, *given, sums, anew, squares)
+        kernels.updates.add(theta.matrix, np.float32(rate), m, *given, sums, anew, squares)
         if isinstance(minus, Parameters):
             add(theta, 1.0, minus, -rate)
             return norm(self.formed) if measured else 0.0
@@ -214,14 +214,14 @@ class Rows:
 
 def add(theta: Padded, keep: float, step: Parameters | Rows, rate: float, measured: bool = False) -> float:
     """Make theta = keep theta + rate step; return the norm of the step if it is measured."""
+    if keep != 1:
+        theta.matrix *= np.float32(keep)
     if isinstance(step, Rows):
-        return step.add_to(theta, keep, rate, measured)
+        return step.add_to(theta, rate, measured)
     # numpy is ten times as fast for the whole matrix as for its rows without the padding.
     for x, g in zip(theta.scratch, step, strict=True):
         x[:] = g
     theta.scratch.matrix[:] *= np.float32(rate)
-    if keep != 1:
-        theta.matrix *= np.float32(keep)
     theta.matrix += theta.scratch.matrix
     return norm(step) if measured else 0.0
 

@@ -74,7 +74,7 @@ def test_updates():
         check(kernel, (P, M, N, work))
     for streams in (1, rows):
         check(updates.sweep, (P, np.stack([kernel_state(0, "x")] * streams), f32(1), N, work, v), [((5,), 1)])
-    call = (P, f32(1), f32(1), M, p, weights, p[:others].copy(), weights[:others].copy(), sums, True)
+    call = (P, f32(1), M, p, weights, p[:others].copy(), weights[:others].copy(), sums, True)
     check(updates.add, (*call, np.zeros(P.shape[1])))
     data, order, u = np.zeros((9, M), np.uint8), np.zeros((2, rows), int), np.zeros((2, others), np.uint64)
     call = (P, kernel_state(0, "x")[None], data, order, 1, np.zeros(2, f32), u, others, N, work, sums)
