@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from rbmviz.kernels._jit import private
+from rbmviz.kernels._jit import inline, private
 from rbmviz.kernels._llvm import (
     DOUBLE,
     FLOAT,
@@ -188,7 +188,7 @@ def add_rows(base, out, factor, rows, start, stop, column, on, n_on, off, n_off)
         column += WIDTH
 
 
-@private
+@inline
 def sum_rows(base, out, rows, on, n_on, off, n_off):
     """Write base + (the sum of rows[on[:n_on]] - the sum of rows[off[:n_off]]) to out, float32.
 
