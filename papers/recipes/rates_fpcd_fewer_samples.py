@@ -59,7 +59,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
 RECIPE = Recipe(
     paper="rates_fpcd",
     place=60,
-    title="How many fewer samples: 20 times, 250 times",
+    title="Fewer samples: 20 times, 250 times",
     source="Section 5.1, abstract of the result in figure 2",
     claims=(
         claim(

@@ -119,10 +119,7 @@ def missed_by_chance(results: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
 def chance_text(results: Sequence[Mapping[str, Any]]) -> str:
     """Say what chance alone does to the verdicts on these results."""
     intervals, missed = missed_by_chance(results)
-    return (
-        f"About {missed:.0f} of {intervals} confidence intervals miss by chance alone: a few verdicts "
-        "must be wrong by luck."
-    )
+    return f"About {missed:.0f} of {intervals} confidence intervals miss by chance: a few verdicts are luck."
 
 
 def verdict_text(claim: Mapping[str, Any]) -> str:
