@@ -6,7 +6,7 @@ from tests.browser.line import Line
 from tests.browser.live import PHONE
 from tests.browser.test_sharing import started
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PAGE = "?model=bas_pcd&p=gibbs&p=rates_fpcd&cells=6&speed=5"
 
