@@ -13,8 +13,8 @@ pytestmark = pytest.mark.browser
 def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     page = live().open("train?t=cd:learning_rate=0.1&t=ucd:learning_rate=0.1&pace=200")
     assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == ["CD-k", "UCD"]
-    before = page.pictures()
-    page.until("panels.every(p => Number(p.dataset.n) > 150)")
+    before, counts = page.pictures(), page.counts()
+    page.until(f"panels.every((p, i) => Number(p.dataset.n) > {counts}[i] + 150)")
     assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
     page.until("panels.every(p => p.querySelector('dd[data-readout=likelihood]').textContent.match(/[0-9]/))")
     page.until("panels[1].querySelector('dd[data-readout=tau_mean]').textContent.match(/[0-9]/)")
