@@ -140,7 +140,7 @@ def list_units(bits, rows, least, anew, starts, listed):
 
     If fewer units of a row are active than differ, but at least so many, its sum is made anew. A group of two
     words reads rows of a tile that stay in the first cache; where most sums are made anew these are many.
-    Return the number of groups.
+    Return the number of groups, and the units of a group, from whose first one the lists count.
     """
     before, now, words, n_anew, n_on, n_off, groups = bits[0], bits[1], bits.shape[1], 0, u64(0), u64(0), 0
     for r in range(rows):
@@ -163,7 +163,7 @@ def list_units(bits, rows, least, anew, starts, listed):
                 before[k, r] = now[k, r]
         starts[0, groups, rows], starts[1, groups, rows] = n_on, n_off
         groups += 1
-    return groups
+    return groups, 64 * size
 
 
 @private
@@ -186,8 +186,7 @@ def add_listed(matrix, column, value, rows, start, stop, q, anew, starts, listed
 def move(P, n, rows, work):
     """Make x the product of P with the visible bits that come next; rows without any bit keep their x."""
     lists = work.anew, work.starts, work.listed
-    groups = list_units(work.v, rows, u64(1), *lists)
-    size = 64 * ((work.v.shape[1] + groups - 1) // groups)
+    groups, size = list_units(work.v, rows, u64(1), *lists)
     for start in range(0, n, 64):
         for q in range(groups):
             add_listed(P[q * size :], start, work.x, rows, start, padded(min(start + 64, n)), q, *lists)
@@ -197,8 +196,7 @@ def move(P, n, rows, work):
 def descend(P, m, n, rows, work):
     """Make y the product of the hidden bits that come next with the transpose of P."""
     lists, b = (work.anew, work.starts, work.listed), work.y[work.y.shape[0] - 1]
-    groups = list_units(work.h, rows, u64(0), *lists)
-    size = 64 * ((work.h.shape[1] + groups - 1) // groups)
+    groups, size = list_units(work.h, rows, u64(0), *lists)
     for i in range(m):
         b[i] = P[i, n]
     for start in range(0, m, 64):

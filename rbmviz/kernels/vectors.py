@@ -175,8 +175,8 @@ _sum_narrow = _sum_tile("_sum_narrow", 1)
 def sum_rows(base, out, rows, on, n_on, off, n_off):
     """Write base + (the sum of rows[on[:n_on]] - the sum of rows[off[:n_off]]) to out, float32.
 
-    Four vectors of the sum stay in registers at a time: with eight a chain gains little, and the module for
-    browsers a third of its size. The base, which may be large, is added last, so that the sum is rounded to
+    Four vectors of the sum stay in registers at a time: eight gain little for a chain, and make the module
+    for browsers a third larger. The base, which may be large, is added last, so that the sum is rounded to
     its precision once. ``out`` may be ``base``, and either may be a row.
     """
     start = 0
