@@ -121,11 +121,11 @@ def transpose_bits(build, bits, at, out, to):
 
 
 @private
-def copy_words(x, rows, out, first):
-    """Write the bits x of some rows into out, from a row on."""
+def copy_words(x, begin, rows, out, first):
+    """Write the bits x of some rows, from a row on, into out, from another row on."""
     for k in range(x.shape[0]):
         for r in range(rows):
-            out[k, first + r] = x[k, r]
+            out[k, first + r] = x[k, begin + r]
 
 
 @private
@@ -469,7 +469,7 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, 
         Those of the last update.
     weights : None, or see ``make_weights`` and ``weigh_samples``: those of the last update
     examples, samples : float32 (rows, n_visible), (others, n_visible)
-        Receive the mini-batch and the chains of the last update.
+        Receive the mini-batch and the chains of the last update; ``sums.rows`` their x with P after it.
 
     ValueError if the arrays do not fit each other.
     """
@@ -494,23 +494,30 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, 
             move(P, n, rows if s == 0 else others, work)
             if s == 0:
                 weigh_means(work.x, n, rows, sums.rows, first, None)
-                copy_words(work.v[0], rows, sums.bits, first)
+                copy_words(work.v[0], first, rows, sums.bits, first)
                 if persistent and rows != others:
                     forget(work.v, work.h)
-                copy_words(u, others if persistent else 0, work.v[1], first)
+                copy_words(u, first, others if persistent else 0, work.v[1], first)
             elif s <= k:
                 draw_both(P, streams, f32(1.0), m, n, others, work)
         if weights is not None:
             weigh_samples(P, m, n, others, work, weights)
         weigh_means(work.x, n, others, sums.rows, first_w, weights)
-        copy_words(work.v[0], others, sums.bits, first_w)
-        copy_words(work.v[0], others if persistent else 0, u, first)
+        copy_words(work.v[0], first, others, sums.bits, first_w)
+        copy_words(work.v[0], first, others if persistent else 0, u, first)
         compare(rows, others, sums)
         measured = squares[: squares.shape[0] if t == updates - 1 else 0]
         add_rows_to(P, rates[t], m, n, rows, others, sums, measured)
     for out, begin in ((examples, first), (samples, first_w)):
-        for r in range(out.shape[0]):
+        n_rows = out.shape[0]
+        if begin == first or rows != others:  # as ``FixedParameters`` does
+            forget(work.v, work.h)
+        copy_words(sums.bits, begin, n_rows, work.v[1], first)
+        move(P, n, n_rows, work)
+        for r in range(n_rows):
             unpack(sums.bits, begin + r, out[r])
+            for j in range(n):
+                sums.rows[begin + r, j] = work.x[r, j]
 
 
 @private

@@ -12,6 +12,7 @@ import numpy as np
 from rbmviz.datasets import Dataset
 from rbmviz.metrics.findings import FEWEST_SAMPLES, GROWTH, Findings, Watch
 from rbmviz.rbm import RBM
+from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pools import FULL_SPEED
 from rbmviz.support.blas import one_blas_thread
 
@@ -71,6 +72,8 @@ class Diagnosis:
         if looked_at and visited != self._visited and self._kept.n >= GROWTH * looked_at:
             due, longest = True, min(longest, NEWS_SECONDS)
         if self._busy or not due or now < self._began_at + min(LOOK_SHARE * self._took, longest):
+            return
+        if not COMPILING.request(["findings"]):
             return
         self._busy, self._began_at, self._in_part, self._visited = True, now, not paused, visited
         watch, watch.kept = self._watch, copy.copy(self._kept)  # its arrays are replaced, never changed

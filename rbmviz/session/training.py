@@ -18,11 +18,11 @@ from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, monte_carlo_steps
 from rbmviz.rbm import RBM, Model
-from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run, seconds_of_step
 from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
 from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
+from rbmviz.support.blas import one_blas_thread
 from rbmviz.trainers import Progress, Trainer, finished, initial_rbm, trained_model
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
@@ -414,9 +414,12 @@ class Fantasy:
 
     def sweep(self, rbm: RBM) -> None:
         """Advance every chain by one sweep of the model."""
-        theta, rows = FixedParameters(rbm.W, rbm.b, rbm.c), len(self._v)
-        self._v, self._mean = theta.sweep(self._v, self._rng), np.empty_like(self._v)
-        kernels.updates.means(theta.inputs_of_visible(rows), np.float32(1), self._mean)
+        with one_blas_thread():
+            h = self._v @ rbm.W
+            kernels.random.bernoulli_rows(self._rng, h, rbm.c, h, h)
+            v = h @ rbm.W.T
+        self._mean, self._v = np.empty_like(v), v
+        kernels.random.bernoulli_rows(self._rng, v, rbm.b, self._mean, v)
 
     def newest(self, n: int) -> NewestSamples:
         """Return the states of the chains."""

@@ -10,12 +10,11 @@ from rbmviz import kernels, rng
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z
 from rbmviz.metrics.findings import FEWEST_SAMPLES, findings
-from rbmviz.rbm import RBM, Model
+from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
-from rbmviz.trainers.batches import mean_hidden
 from rbmviz.trainers.pop_cd import populate
 
 
@@ -24,8 +23,8 @@ def _rows() -> np.ndarray:
 
 
 def _model() -> Model:
-    rbm = RBM(np.zeros((4, 3)), np.zeros(4), np.zeros(3))
-    return Model(rbm, rbm.rates(_rows()))
+    zeros = np.zeros((4, 3)), np.zeros(4), np.zeros(3)
+    return Model(RBM(*zeros), Statistics(*zeros))  # computed rates would compile kernels of their own
 
 
 def _sample(name: str, **knobs: Any) -> Callable[[], object]:
@@ -66,30 +65,25 @@ def _weigh() -> None:
 
 
 def _draw_and_enumerate() -> None:
-    rbm = _model().rbm
-    h = np.zeros((1, rbm.n_hidden), np.float32)
-    stream = rng.kernel_state(0, "fantasy")
-    kernels.random.bernoulli_rows(stream, h, rbm.c, h, h)
-    theta, v = FixedParameters(rbm.W, rbm.b, rbm.c), _rows().astype(np.float32)
-    theta.sweep(v, stream)
-    mean_hidden(theta, v)
-    kernels.updates.means(theta.inputs_of_visible(len(v)), np.float32(1), np.empty_like(v))  # a view
+    rbm, h = _model().rbm, np.zeros((1, 3), np.float32)
+    kernels.random.bernoulli_rows(rng.kernel_state(0, "fantasy"), h, rbm.c, h, h)
     log_z(rbm)
 
 
 JOBS: dict[str, Callable[[], object]] = {
     "scores": _score,
-    "findings": _look,
     **{
         form: _sample(name, **knobs)
         for name in list_samplers()
         if not samplers.source(name)  # a plug-in brings its own kernels, and may be broken
         for form, knobs in vars(samplers[name]).get("forms", {name: {}}).items()
     },
+    "findings": _look,
     **{f"trainer {name}": _train(name) for name in list_trainers() if not trainers.source(name)},
     "pictures and log Z": _draw_and_enumerate,
     "estimates": _estimate,
     "weights": _weigh,
+    "rates": lambda: _model().rbm.rates(_rows()),
 }
 """The functions of all jobs, which run samplers, trainers and scores on toy models so that their kernels are
 compiled. Jobs for the first page come first."""
@@ -120,7 +114,7 @@ def jobs_of_trainer(name: str) -> list[str]:
 
 
 def jobs_of_log_z(exact: bool) -> list[str]:
-    """Return the names of the jobs that compile the kernels of log Z, exact or not, and of random bits."""
+    """Return the names of the jobs that compile the kernels of log Z, exact or not, and of pictures."""
     return ["pictures and log Z"] if exact else ["pictures and log Z", "estimates"]
 
 
@@ -129,5 +123,5 @@ def jobs_of(sampler: Sampler, scored: bool = True) -> list[str]:
 
     scored : whether samples are scored against data
     """
-    names = ["scores", "findings"] if scored else ["findings"]
+    names = ["scores"] if scored else []
     return [name for name in (*names, getattr(sampler, "form", sampler.name)) if name in JOBS]

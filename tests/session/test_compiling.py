@@ -92,17 +92,14 @@ def test_process_compiles_the_jobs_that_it_reads():
 
 
 def test_a_panel_needs_the_regime_of_its_knobs():
-    assert jobs_of(make_sampler("gibbs")) == ["scores", "findings", "gibbs"]
-    assert jobs_of(make_sampler("rates_fpcd"), scored=False) == ["findings", "driven in rows"]
-    assert jobs_of(make_sampler("rates_fpcd", alpha=0.9), scored=False) == ["findings", "driven in a history"]
+    assert jobs_of(make_sampler("gibbs")) == ["scores", "gibbs"]
+    assert jobs_of(make_sampler("rates_fpcd"), scored=False) == ["driven in rows"]
+    assert jobs_of(make_sampler("rates_fpcd", alpha=0.9), scored=False) == ["driven in a history"]
     mean = make_sampler("rates_fpcd", alpha=0.9, statistics="mean")
-    assert jobs_of(mean, scored=False) == ["findings", "driven in rows"]
-    assert jobs_of(make_sampler("sample_penalization"), scored=False) == ["findings", "driven in a history"]
-    assert jobs_of(make_sampler("rates_herding", alpha=0.9), scored=False) == [
-        "findings",
-        "herding in a history",
-    ]
-    assert jobs_of(make_sampler("rates_fpcd", n_chains=2, share=True), scored=False) == ["findings", "shared"]
+    assert jobs_of(mean, scored=False) == ["driven in rows"]
+    assert jobs_of(make_sampler("sample_penalization"), scored=False) == ["driven in a history"]
+    assert jobs_of(make_sampler("rates_herding", alpha=0.9), scored=False) == ["herding in a history"]
+    assert jobs_of(make_sampler("rates_fpcd", n_chains=2, share=True), scored=False) == ["shared"]
 
 
 COMPILED_BY_THE_RUN = """
