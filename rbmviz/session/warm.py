@@ -15,6 +15,7 @@ from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
+from rbmviz.trainers.batches import mean_hidden
 from rbmviz.trainers.pop_cd import populate
 
 
@@ -60,8 +61,9 @@ def _estimate() -> None:
 
 def _weigh() -> None:
     rbm = _model().rbm
-    theta = FixedParameters(rbm.W, rbm.b, rbm.c)
-    populate(theta, _rows().astype(np.float32), 1, "visible", 2, rng.kernel_state(0, "chain"))
+    theta, v = FixedParameters(rbm.W, rbm.b, rbm.c), _rows().astype(np.float32)
+    populate(theta, v, 1, "visible", 2, rng.kernel_state(0, "chain"))
+    mean_hidden(theta, v)
 
 
 def _draw_and_enumerate() -> None:

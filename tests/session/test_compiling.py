@@ -122,7 +122,7 @@ values = {key: setting.default for key, setting in page.settings.items()}
 setup = page.setup(values | dict(one.split("=") for one in settings), Sources())
 for panel in page.default_panels:
     race, algorithm = Race(setup, 30.0), page.algorithms.read(panel)
-    list(compile_jobs(setup.plan().run(1, algorithm).jobs()))
+    list(compile_jobs(["findings", *setup.plan().run(1, algorithm).jobs()]))  # a look asks for its own
     listener = Listener()
     event.register("numba:compile", listener)
     race.add(algorithm)
