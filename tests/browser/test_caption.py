@@ -21,6 +21,7 @@ def test_caption_says_what_the_run_does_now(live):
     assert page.ask("panels[0].getBoundingClientRect().top") == top
     page.page.reload()
     expect(said).to_have_text(FREE)
+    page.until("panels.length === 2")
     page.set_knob(1, "alpha", 0.5)
     expect(said).to_have_text(re.compile("^Decay .* breaks it: ISL"))
     page.page.get_by_role("button", name="Why? Two minutes").click()
