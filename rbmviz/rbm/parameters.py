@@ -32,9 +32,12 @@ class Padded(Parameters):
     ----------
     matrix : float32
         See ``kernels.updates.pad``.
+    known
+        Rows, and their ``inputs`` as the last update has left them. Who changes the matrix makes it empty.
     """
 
     matrix: np.ndarray
+    known: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
     @classmethod
     def of(cls, theta: Parameters) -> "Padded":
@@ -76,9 +79,6 @@ class Padded(Parameters):
 class FixedParameters(Parameters):
     """The parameters of one update, which do not change while this object exists."""
 
-    known: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
-    """Rows and their ``inputs``, where these are computed already."""
-
     _seen: np.ndarray | None = None
     _sweeps = 0
 
@@ -112,7 +112,7 @@ class FixedParameters(Parameters):
 
         The array of the last call is not read again, so do not write to it before the update ends.
         """
-        for rows, x in self.known:
+        for rows, x in self.padded.known:
             if rows is v:
                 return x
         work = self._place(v)

@@ -8,7 +8,7 @@ next update.
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,8 +61,6 @@ class TrainingState:
     batch, samples : float32 (rows, n_visible) or None
         The mini-batch and the negative samples of the last update, values 0 and 1. None before the first
         update; ``samples``, which ``negative`` stores, is always None if the trainer draws none.
-    known
-        See ``FixedParameters.known``; of the parameters after the last update.
     """
 
     theta: Parameters
@@ -79,7 +77,6 @@ class TrainingState:
     sweeps: int = 0
     batch: np.ndarray | None = None
     samples: np.ndarray | None = None
-    known: tuple[tuple[np.ndarray, np.ndarray], ...] = field(default=(), metadata={"saved": False})
 
 
 def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, own_state: Any = None) -> TrainingState:
@@ -162,8 +159,8 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters | Rows, measu
     measured : bool
         Whether the norm of the gradient is stored.
     """
-    theta, state.known = Padded.of(state.theta), ()
-    state.theta, rate = theta, learning_rate_at(trainer, state.update)
+    theta = state.theta = Padded.of(state.theta)
+    theta.known, rate = (), learning_rate_at(trainer, state.update)
     if trainer.momentum:
         velocity = state.velocity = Padded.of(state.velocity or zeros_like(theta))
         length = add(velocity, trainer.momentum, gradient, 1.0, measured)
@@ -304,7 +301,7 @@ def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
     kernels.updates.train(*given, work, sums, squares, weights, state.batch, state.samples)
     state.gradient_norm = float(squares.sum()) ** 0.5
     first = len(sums.rows) - 64 * kernels.updates.words(chains)
-    state.known = (state.batch, sums.rows[:size].copy()), (state.samples, sums.rows[first:][:chains].copy())
+    theta.known = (state.batch, sums.rows[:size].copy()), (state.samples, sums.rows[first:][:chains].copy())
     if persistent:
         state.own_state = state.samples
     if weights is not None:
@@ -356,7 +353,6 @@ def progress(
         If the parameters are no longer finite.
     """
     theta, nan = FixedParameters.at(Padded.of(state.theta)), float("nan")
-    theta.known = state.known
     check_finite(state)
     reconstruction = gap = nan
     variance = dict.fromkeys(("variance_W", "variance_b", "variance_c"), nan)

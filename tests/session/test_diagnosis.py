@@ -62,6 +62,18 @@ def test_a_look_is_repeated_when_another_class_is_visited(model, toy, monkeypatc
     wait(lambda: diagnosis.newest.n == len(v) + 30, "another look")
 
 
+def test_no_look_begins_before_its_kernels_are_compiled(model, monkeypatch):
+    monkeypatch.setattr("rbmviz.session.compiling.COMPILING.request", lambda names: names != ["findings"])
+    diagnosis = Diagnosis(model.rbm, None, 1)
+    diagnosis.update(np.zeros((FEWEST_SAMPLES, model.rbm.n_visible), np.uint8))
+    diagnosis.request(paused=True)
+    assert diagnosis.is_open
+    assert not diagnosis._busy
+    monkeypatch.undo()
+    diagnosis.request(paused=True)
+    wait(lambda: diagnosis.has_news, "a look")
+
+
 def test_page_function_and_command_line_say_the_same(capsys, tmp_path):
     """Of the same samples, which the run passes on in parts."""
     path, dataset = tmp_path / "s.npz", load_dataset("bas")
