@@ -250,5 +250,5 @@ class _Rows(Batches):
         return self.values[order].astype(np.float32)
 
     @property
-    def bits(self) -> np.ndarray | None:
-        return self.data if self.values is self.data else None
+    def packed(self) -> np.ndarray | None:
+        return super().packed if self.values is self.data else None

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner, private
+from rbmviz.kernels._jit import checked, inner, private
 from rbmviz.kernels._llvm import INT, constant, in_llvm, pick, vector
 from rbmviz.kernels.annealing import UNIT_GROUP, plus_softplus
-from rbmviz.kernels.bits import as_word, equal, list_few_ones, popcount, word
+from rbmviz.kernels.bits import as_word, equal, list_few_ones, popcount
 from rbmviz.kernels.random import STREAM_LANES, draw_block, sigmoid
 from rbmviz.kernels.vectors import WIDTH, add_rows, aligned_zeros, fetch, transpose_block
 
@@ -56,12 +56,17 @@ def words(n: int) -> int:
     return -(-n // 64)
 
 
-def zeros(m: int, n: int) -> np.ndarray:
-    """Return a matrix for m visible and n hidden units, whose rows are an odd number of cache lines long.
+def shape(m: int, n: int) -> tuple[int, int]:
+    """Return the shape of P; rows are an odd number of cache lines long.
 
-    Rows of 2,048 bytes would share a quarter of the sets of the first cache.
+    Those of 2,048 bytes would share a quarter of the sets of the first cache.
     """
-    return aligned_zeros(64 * words(m + 1), ((n + WIDTH) // WIDTH | 1) * WIDTH)
+    return 64 * words(m + 1), ((n + WIDTH) // WIDTH | 1) * WIDTH
+
+
+def zeros(m: int, n: int) -> np.ndarray:
+    """Return a matrix like P, of zeros."""
+    return aligned_zeros(*shape(m, n))
 
 
 def pad(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -71,24 +76,53 @@ def pad(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return P
 
 
+def packed(v: np.ndarray) -> np.ndarray:
+    """Return rows of bits, uint8 (rows, n_visible), and a unit that is always 1, as uint64 (rows, words)."""
+    rows, m = v.shape
+    packed = np.zeros((rows, words(m + 1)), np.uint64)
+    packed.view(np.uint8)[:, : -(-m // 8)] = np.packbits(v, axis=1, bitorder="little")
+    packed[:, m // 64] |= np.uint64(1 << m % 64)
+    return packed
+
+
+def _shapes_of_work(m, n, rows):
+    M, N = 64 * words(m + 1), 64 * words(n)
+    longest, whole = max(M, N), 64 * words(rows)
+    lists = (2, longest // 64, rows + 1), (2, rows * longest + 4)
+    return [(2, M // 64, whole), (2, N // 64, whole), (rows + 1, N), (rows + 1, M), (rows,), *lists, (N, 64)]
+
+
 def make_work(m: int, n: int, rows: int) -> Work:
     """Return work space for some number of rows."""
-    M, N = 64 * words(m + 1), 64 * words(n)
-    v, h = (np.zeros((2, size // 64, 64 * words(rows)), np.uint64) for size in (M, N))
-    longest = max(M, N)
+    v, h, x, y, anew, starts, listed, tile = _shapes_of_work(m, n, rows)
     return Work(
-        *(v, h, aligned_zeros(rows + 1, N), aligned_zeros(rows + 1, M), np.zeros(rows, np.bool_)),
-        *(np.zeros((2, longest // 64, rows + 1), np.int64), np.zeros((2, rows * longest + 4), np.int32)),
-        aligned_zeros(N, 64),
+        *(np.zeros(v, np.uint64), np.zeros(h, np.uint64), aligned_zeros(*x), aligned_zeros(*y)),
+        *(np.zeros(anew, np.bool_), np.zeros(starts, np.int64), np.zeros(listed, np.int32)),
+        aligned_zeros(*tile),
     )
+
+
+def fits(P, m, n, work):
+    """Return whether P and work space have the sizes of these units."""
+    return P.shape == shape(m, n) and [x.shape for x in work] == _shapes_of_work(m, n, len(work.anew))
+
+
+def _shapes_of_sums(m, n, rows, others):
+    (M, N), both = shape(m, n), 64 * (words(rows) + words(others))
+    return [(M // 64, both), (both // 64, M), (both, N), (2, 2 * both + 4), (2, N), (1,)]
 
 
 def make_sums(m: int, n: int, rows: int, others: int) -> Sums:
     """Return work space for some numbers of rows."""
-    (M, N), both = zeros(m, n).shape, 64 * (words(rows) + words(others))
-    bits, units = np.zeros((M // 64, both), np.uint64), np.zeros((both // 64, M), np.uint64)
-    listed = np.zeros((2, 2 * both + 4), np.int32)
-    return Sums(bits, units, aligned_zeros(both, N), listed, aligned_zeros(2, N), np.zeros(1, np.bool_))
+    bits, units, some, listed, total, alike = _shapes_of_sums(m, n, rows, others)
+    words_of_bits = np.zeros(bits, np.uint64), np.zeros(units, np.uint64)
+    lists = np.zeros(listed, np.int32), aligned_zeros(*total), np.zeros(alike, np.bool_)
+    return Sums(*words_of_bits, aligned_zeros(*some), *lists)
+
+
+def sums_fit(P, m, n, sums, rows, others):
+    """Return whether P and work space have the sizes of these units and rows."""
+    return P.shape == shape(m, n) and [x.shape for x in sums] == _shapes_of_sums(m, n, rows, others)
 
 
 def make_weights(m: int, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -208,17 +242,6 @@ def descend(P, m, n, rows, work):
             add_listed(work.tile, 0, work.y, rows, start, stop, q, *lists)
 
 
-@private
-def fits(P, work, rows, m, n):
-    """Return whether P and work space have the sizes of these rows, at most, and of these units."""
-    M, N, most = (m + 64) // 64 * 64, (n + 63) // 64 * 64, work.anew.shape[0]
-    longest, whole = max(M, N), (most + 63) // 64 * 64
-    bits = work.v.shape == (2, M // 64, whole) and work.h.shape == (2, N // 64, whole) and rows <= most
-    sums = work.x.shape == (most + 1, N) and work.y.shape == (most + 1, M) and work.tile.shape == (N, 64)
-    lists = work.starts.shape == (2, longest // 64, most + 1) and work.listed.shape == (2, most * longest + 4)
-    return bits and sums and lists and P.shape[0] == M and P.shape[1] > n and P.shape[1] % WIDTH == 0
-
-
 @inner
 def pack(v, bits, first):
     """Write v, float32 (rows, n_visible), as bits, from a row on; return False if not all values are 0 and 1.
@@ -275,22 +298,26 @@ def draw_both(P, streams, beta, m, n, rows, work):
         work.v[1, m // 64, r] |= u64(1) << u64(m % 64)
 
 
+@checked(fits)
 @inner
 def inputs(P, m, n, work):
     """Make x the product of P with the bits that come next. ValueError if arrays do not fit each other."""
-    if not fits(P, work, work.anew.shape[0], m, n):
-        raise ValueError("inputs: the arrays do not fit each other")
     move(P, n, work.anew.shape[0], work)
 
 
+@checked(fits)
 @inner
 def inputs_of_visible(P, m, n, work):
     """Make y the product of P' with the bits that come next. ValueError if arrays do not fit each other."""
-    if not fits(P, work, work.anew.shape[0], m, n):
-        raise ValueError("inputs_of_visible: the arrays do not fit each other")
     descend(P, m, n, work.anew.shape[0], work)
 
 
+def _sweep_fits(P, streams, beta, n, work, out):
+    (rows, m), one, each = out.shape, (1, 4, STREAM_LANES), (len(out), 4, STREAM_LANES)
+    return streams.shape in (one, each) and rows == len(work.anew) and fits(P, m, n, work)
+
+
+@checked(_sweep_fits)
 @inner
 def sweep(P, streams, beta, n, work, out):
     """Make a Gibbs sweep of every row at the inverse temperature beta, from the bits that come next to out.
@@ -299,9 +326,6 @@ def sweep(P, streams, beta, n, work, out):
     ValueError if the arrays do not fit each other.
     """
     rows, m = out.shape
-    swept = streams.shape == (1, 4, STREAM_LANES) or streams.shape == (rows, 4, STREAM_LANES)
-    if not (swept and rows == work.anew.shape[0] and fits(P, work, rows, m, n)):
-        raise ValueError("sweep: the arrays do not fit each other")
     move(P, n, rows, work)
     draw_both(P, streams, beta, m, n, rows, work)
     for r in range(rows):
@@ -359,18 +383,6 @@ def compare(rows, others, sums):
 
 
 @private
-def sums_fit(P, rows, others, m, n, sums):
-    """Return whether P and work space have the sizes of these rows and units."""
-    N, both = P.shape[1], (rows + 63) // 64 * 64 + (others + 63) // 64 * 64
-    M = (m + 64) // 64 * 64
-    bits = P.shape[0] == M and sums.bits.shape == (M // 64, both) and sums.units.shape == (both // 64, M)
-    room = sums.rows.shape == (both, N) and sums.listed.shape == (2, 2 * both + 4)
-    return (
-        bits and room and n < N and N % WIDTH == 0 and sums.total.shape == (2, N) and sums.alike.shape[0] == 1
-    )
-
-
-@private
 def weigh(h, weights, rows, first):
     """Write the weighted means of h to rows from the first one on, and the weights beside them."""
     for r in range(h.shape[0]):
@@ -380,6 +392,13 @@ def weigh(h, weights, rows, first):
         row[mean.shape[0]] = weight
 
 
+def _add_fits(P, rate, m, p, weights_p, q, weights_q, sums, anew, squares):
+    (rows, n), others = p.shape, len(q)
+    given = q.shape[1] == n and len(weights_p) == rows and len(weights_q) == others
+    return given and sums_fit(P, m, n, sums, rows, others) and len(squares) in (0, P.shape[1])
+
+
+@checked(_add_fits)
 @inner
 def add(P, rate, m, p, weights_p, q, weights_q, sums, anew, squares):
     """Make P = P + rate (v' p - w' q), with weights, for the bits v and w of ``sums``.
@@ -400,10 +419,7 @@ def add(P, rate, m, p, weights_p, q, weights_q, sums, anew, squares):
 
     ValueError if the arrays do not fit each other.
     """
-    (rows, n), others, measured = p.shape, q.shape[0], squares.shape[0]
-    given = q.shape[1] == n and weights_p.shape[0] == rows and weights_q.shape[0] == others
-    if not (given and sums_fit(P, rows, others, m, n, sums) and (measured == 0 or measured == P.shape[1])):
-        raise ValueError("add: the arrays do not fit each other")
+    (rows, n), others = p.shape, q.shape[0]
     if anew:
         weigh(p, weights_p, sums.rows, 0)
         weigh(q, weights_q, sums.rows, (rows + 63) // 64 * 64)
@@ -448,48 +464,49 @@ def unpack(bits, r, out):
             row[i] = f32(some >> u64(i) & u64(1))
 
 
+def _train_fits(P, streams, data, order, k, rates, u, others, m, n, work, sums, squares, weights):
+    updates, rows = order.shape
+    given = streams.shape == (1, 4, STREAM_LANES) and data.shape[1] == words(m + 1) and len(rates) == updates
+    chains = len(u) == words(m + 1) and u.shape[1] >= others if len(u) else rows == others
+    weighed = weights is None or [x.shape for x in weights] == [(2, others), (m,), (2, UNIT_GROUP)]
+    room = max(rows, others) <= len(work.anew) and fits(P, m, n, work)
+    room = room and sums_fit(P, m, n, sums, rows, others)
+    return given and chains and weighed and room and len(squares) == P.shape[1]
+
+
+@checked(_train_fits)
 @inner
-def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, weights, examples, samples):
+def train(P, streams, data, order, k, rates, u, others, m, n, work, sums, squares, weights):
     """Make an update for each row of ``order``, by k sweeps that begin at the examples, or at chains.
 
     Parameters
     ----------
     P : see ``pad``
     streams : uint32 (1, 4, STREAM_LANES)
-    data : uint8 (examples, n_visible)
+    data : uint64 (examples, words)
+        See ``packed``.
     order : int64 (updates, rows)
         The examples of each mini-batch.
     rates : float32 (updates,)
     u : uint64 (words, chains at least)
         Bits of persistent chains, which go on; without words, chains begin at the examples.
-    others : int
-        Number of chains.
+    others, m, n : int
+        Numbers of chains, of visible and of hidden units.
     work, sums : Work, Sums
     squares : see ``add``
         Those of the last update.
     weights : None, or see ``make_weights`` and ``weigh_samples``: those of the last update
-    examples, samples : float32 (rows, n_visible), (others, n_visible)
-        Receive the mini-batch and the chains of the last update; ``sums.rows`` their x with P after it.
 
+    Then ``sums.bits`` are the last mini-batch and chains, and ``sums.rows`` their x with the new P.
     ValueError if the arrays do not fit each other.
     """
-    (updates, rows), m, persistent = order.shape, data.shape[1], u.shape[0] > 0
-    first, first_w, last = i64(0), (rows + 63) // 64 * 64, u64(1) << u64(m % 64)
-    fit = fits(P, work, max(rows, others), m, n) and sums_fit(P, rows, others, m, n, sums)
-    fit = fit and streams.shape == (1, 4, STREAM_LANES) and rates.shape[0] == updates
-    chains = u.shape[0] == work.v.shape[1] and u.shape[1] >= others if persistent else rows == others
-    if weights is not None:
-        logs, v, terms = weights
-        fit = fit and logs.shape == (2, others) and v.shape[0] == m and terms.shape == (2, UNIT_GROUP)
-    fit = fit and examples.shape == (rows, m) and samples.shape == (others, m)
-    if not (fit and chains and squares.shape[0] == P.shape[1]):
-        raise ValueError("train: the arrays do not fit each other")
+    (updates, rows), persistent = order.shape, u.shape[0] > 0
+    first, first_w = i64(0), (rows + 63) // 64 * 64
     for t in range(updates):
         forget(work.v, work.h)
         for r in range(rows):
             for i in range(work.v.shape[1]):
-                work.v[1, i, r] = word(data[order[t, r]], 64 * i)
-            work.v[1, m // 64, r] |= last
+                work.v[1, i, r] = data[order[t, r], i]
         for s in range(k + 2):
             move(P, n, rows if s == 0 else others, work)
             if s == 0:
@@ -508,14 +525,12 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, 
         compare(rows, others, sums)
         measured = squares[: squares.shape[0] if t == updates - 1 else 0]
         add_rows_to(P, rates[t], m, n, rows, others, sums, measured)
-    for out, begin in ((examples, first), (samples, first_w)):
-        n_rows = out.shape[0]
+    for begin, n_rows in ((first, rows), (first_w, others)):
         if begin == first or rows != others:  # as ``FixedParameters`` does
             forget(work.v, work.h)
         copy_words(sums.bits, begin, n_rows, work.v[1], first)
         move(P, n, n_rows, work)
         for r in range(n_rows):
-            unpack(sums.bits, begin + r, out[r])
             for j in range(n):
                 sums.rows[begin + r, j] = work.x[r, j]
 

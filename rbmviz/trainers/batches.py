@@ -68,10 +68,10 @@ class Batches:
         taken, self.order = self.order[: n * size], self.order[n * size :]
         return taken.reshape(n, size)
 
-    @property
-    def bits(self) -> np.ndarray | None:
-        """The rows that mini-batches have, uint8 (n, n_visible), if they are bits."""
-        return self.data
+    @cached_property
+    def packed(self) -> np.ndarray | None:
+        """The rows that mini-batches have, see ``kernels.updates.packed``; None if they are not bits."""
+        return kernels.updates.packed(self.data)
 
     def rows(self, order: np.ndarray) -> np.ndarray:
         """Return the rows with these indices, float32 (len(order), n_visible)."""

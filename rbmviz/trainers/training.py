@@ -15,7 +15,7 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
-from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics
+from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics, sigmoid
 from rbmviz.rbm.parameters import (
     FixedParameters,
     Padded,
@@ -23,6 +23,7 @@ from rbmviz.rbm.parameters import (
     Rows,
     add,
     difference,
+    unpacked,
     zeros_like,
 )
 from rbmviz.support.blas import one_blas_thread
@@ -270,7 +271,7 @@ def advance(trainer: Any, state: TrainingState, n: int) -> None:
     """
     start, rule = _starts(trainer), trainer.momentum or trainer.weight_decay or trainer.box or trainer.average
     made = MOST_SWEEPS // trainer.k if start else 0
-    if not made or rule or state.mean is not None or state.batches.bits is None:
+    if not made or rule or state.mean is not None or state.batches.packed is None:
         for _ in updates(trainer, state, n):
             pass
         return
@@ -288,19 +289,17 @@ def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
     size, persistent, state.velocity = order.shape[1], trainer.sweeps_from == "chains", None
     chains = len(state.own_state) if persistent else size
     work, sums = theta.work(max(size, chains)), theta.sums(size, chains)
-    bits = np.zeros((work.v.shape[1] if persistent else 0, chains), np.uint64)
+    bits = np.zeros((0, 0), np.uint64)
     if persistent:
-        kernels.updates.pack(state.own_state, bits, 0)
-    data = state.batches.bits.view()  # type: ignore[union-attr]
-    data.flags.writeable = False  # one compilation, whether they are writable or not
+        bits = np.ascontiguousarray(kernels.updates.packed(state.own_state.astype(np.uint8)).T)
     rates = np.array([learning_rate_at(trainer, state.update + t) for t in range(n)], np.float32)
     squares = np.zeros(theta.matrix.shape[1])
-    given = theta.matrix, state.stream[None], data, order, trainer.k, rates, bits, chains, hidden
     weights = kernels.updates.make_weights(m, chains) if trainer.sweeps_from == "population" else None
-    state.batch, state.samples = (np.empty((rows, m), np.float32) for rows in (size, chains))
-    kernels.updates.train(*given, work, sums, squares, weights, state.batch, state.samples)
+    given = theta.matrix, state.stream[None], state.batches.packed, order, trainer.k, rates
+    kernels.updates.train(*given, bits, chains, m, hidden, work, sums, squares, weights)
     state.gradient_norm = float(squares.sum()) ** 0.5
     first = len(sums.rows) - 64 * kernels.updates.words(chains)
+    state.batch, state.samples = state.batches.rows(order[-1]), unpacked(sums.bits[:, first:], chains, m)
     theta.known = (state.batch, sums.rows[:size].copy()), (state.samples, sums.rows[first:][:chains].copy())
     if persistent:
         state.own_state = state.samples
@@ -352,19 +351,17 @@ def progress(
     BadInput
         If the parameters are no longer finite.
     """
-    theta, nan = FixedParameters.at(Padded.of(state.theta)), float("nan")
+    theta, n, nan = FixedParameters.at(Padded.of(state.theta)), len(state.theta.c), float("nan")
     check_finite(state)
     reconstruction = gap = nan
     variance = dict.fromkeys(("variance_W", "variance_b", "variance_c"), nan)
     with _one_blas_thread_no_warnings():
         if (v := state.batch) is not None:
-            y = mean_hidden(theta, v) @ theta.W.T + theta.b
-            mean = np.empty_like(y)
-            kernels.updates.means(y, np.float32(1), mean)
+            mean = sigmoid(sigmoid(theta.inputs(v)[:, :n]) @ theta.W.T + theta.b)
             reconstruction = float(np.abs(v - mean).mean())
             if (u := state.samples) is not None:
                 gap = free_energy(theta, v) - free_energy(theta, u)
-                variance = variances(u, mean_hidden(theta, u), weights)
+                variance = variances(u, sigmoid(theta.inputs(u)[:, :n]), weights)
         common = {
             "gradient_norm": state.gradient_norm,
             "weight_norm": float(np.linalg.norm(theta.W)),

@@ -76,15 +76,14 @@ def test_updates():
         check(updates.sweep, (P, np.stack([kernel_state(0, "x")] * streams), f32(1), N, work, v), [((5,), 1)])
     call = (P, f32(1), M, p, weights, p[:others].copy(), weights[:others].copy(), sums, True)
     check(updates.add, (*call, np.zeros(P.shape[1])))
-    data, order, u = np.zeros((9, M), np.uint8), np.zeros((2, rows), int), np.zeros((2, others), np.uint64)
-    call = (P, kernel_state(0, "x")[None], data, order, 1, np.zeros(2, f32), u, others, N, work, sums)
-    data.flags.writeable = False  # as trainers give them: no kernel compiles for this test alone
-    squares, inside = np.zeros(P.shape[1]), [((2,), 0), ((2,), 1), ((3,), 1)]
-    last = np.zeros((rows, M), f32), np.zeros((others, M), f32)
+    data, order = updates.packed(np.zeros((9, M), np.uint8)), np.zeros((2, rows), int)
+    u, squares = np.zeros((2, others), np.uint64), np.zeros(P.shape[1])
+    call = (P, kernel_state(0, "x")[None], data, order, 1, np.zeros(2, f32), u, others, M, N, work, sums)
+    inside = [((2,), 0), ((3,), 1)]
     for weights in (None, updates.make_weights(M, others)):
-        check(updates.train, (*call, squares, weights, *last), inside)
+        check(updates.train, (*call, squares, weights), inside)
         with pytest.raises(ValueError, match="do not fit"):  # chains that begin at the examples are as many
-            updates.train(*call[:6], u[:0], *call[7:], squares, weights, *last)
+            updates.train(*call[:6], u[:0], *call[7:], squares, weights)
 
 
 def test_gibbs(wide):
