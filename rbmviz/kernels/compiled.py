@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.registry import cpu_target
 
 from rbmviz.kernels import _jit, _llvm
 
@@ -50,3 +51,8 @@ def is_noted(name: str) -> bool:
         return True
     mark = _mark(name)
     return mark is not None and os.path.exists(mark)
+
+
+def load_numba() -> None:
+    """Load what numba needs before its first kernel, which takes half a second."""
+    cpu_target.target_context.refresh()

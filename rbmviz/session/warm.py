@@ -72,6 +72,9 @@ def _draw_and_enumerate() -> None:
     log_z(rbm)
 
 
+SAME_KERNELS = {"pcd": "cd"}
+"""Trainers by those whose kernels they use, and no others."""
+
 JOBS: dict[str, Callable[[], object]] = {
     "scores": _score,
     **{
@@ -81,7 +84,11 @@ JOBS: dict[str, Callable[[], object]] = {
         for form, knobs in vars(samplers[name]).get("forms", {name: {}}).items()
     },
     "findings": _look,
-    **{f"trainer {name}": _train(name) for name in list_trainers() if not trainers.source(name)},
+    **{
+        f"trainer {name}": _train(name)
+        for name in list_trainers()
+        if not trainers.source(name) and name not in SAME_KERNELS
+    },
     "pictures and log Z": _draw_and_enumerate,
     "estimates": _estimate,
     "weights": _weigh,
@@ -112,7 +119,8 @@ def compile_jobs(names: Iterable[str]) -> Iterator[str]:
 
 def jobs_of_trainer(name: str) -> list[str]:
     """Return the names of the jobs that compile the kernels of the trainer with this name, if any."""
-    return [job for job in ("trainer cd", f"trainer {name}") if job in JOBS]  # the shared kernels come first
+    job = f"trainer {SAME_KERNELS.get(name, name)}"
+    return [job] if job in JOBS else []
 
 
 def jobs_of_log_z(exact: bool) -> list[str]:

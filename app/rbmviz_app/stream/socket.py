@@ -28,7 +28,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import runtime
 
-from rbmviz import BadInput
+from rbmviz import BadInput, kernels
 from rbmviz.knobs import Value
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pools import LATENESS
@@ -330,6 +330,7 @@ def _warm_up() -> None:
 
     from rbmviz.session import warm_up
 
+    kernels.compiled.load_numba()
     if COMPILING.finish():
         warm_up()
     # Everything loaded by now stays: later collections can skip it.
