@@ -15,10 +15,11 @@ from functools import wraps
 from typing import Any
 
 import numba
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils, sigutils
 from numba.core.errors import TypingError
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numba.np.numpy_support import as_dtype
 
@@ -39,7 +40,13 @@ vector = ir.VectorType
 
 def processor() -> str:
     """Return the name and the features of the processor that kernels are compiled for."""
-    return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+    _, name, features = cpu_target.target_context.codegen().magic_tuple()
+    return f"{name} {features},"
+
+
+def has(feature: str) -> bool:
+    """Return whether kernels are compiled for a processor that has this feature, by LLVM's name."""
+    return not for_webassembly and f"+{feature}," in processor()
 
 
 INTRINSICS: dict[str, Any] = {}

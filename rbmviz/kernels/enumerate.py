@@ -14,14 +14,14 @@ from rbmviz.kernels._llvm import (
     WORD,
     Register,
     constant,
+    has,
     in_llvm,
     loop,
-    processor,
     spread,
     vector,
 )
 
-HIGH, LOW = 16 if "+avx512f" in processor() else 4, 8
+HIGH, LOW = 16 if has("avx512f") else 4, 8
 """States of a block: their products fill half of the registers (16 of 32 with AVX-512, 8 of 16 with AVX2).
 
 With AVX-512 an addition spreads a number from memory by itself, but only if it is the only one to use it: one

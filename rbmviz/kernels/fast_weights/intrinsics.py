@@ -7,7 +7,9 @@ from rbmviz.kernels._llvm import (
     FLOAT,
     INT,
     Register,
+    call,
     constant,
+    has,
     in_llvm,
     loop,
     spread,
@@ -37,10 +39,13 @@ def _table(build, factor, first):
 
 
 def _look_up(build, table, pattern):
-    """Return table[pattern], lane by lane.
+    """Return table[pattern % PATTERNS], lane by lane.
 
-    Where no instruction permutes UNIT_LANES floats, the compiler makes UNIT_LANES loads of it.
+    AVX-512 has an instruction that reads the low four bits alone; elsewhere it takes UNIT_LANES loads.
     """
+    if has("avx512f"):
+        return call(build, "llvm.x86.avx512.permvar.sf.512", table.type, table, pattern)
+    pattern = build.and_(pattern, constant(pattern.type, PATTERNS - 1))
     looked_up = undefined(table.type)
     for lane in range(UNIT_LANES):
         place = constant(INT, lane)
@@ -60,13 +65,13 @@ def add_packed(build, factor, packed, out):
     """out[i] += sum_k factor[k] bit_k(packed[i]), k < 8; UNIT_LANES divides the length of packed and out.
 
     Gain: 17 times as fast as the sum over k of factor[k] or 0, chosen by its bit; with AVX-512 a look-up of
-    16 floats is one VPERMD, without it 16 loads.
+    16 floats is one VPERMPS, without it 16 loads.
     """
     low, high = _table(build, factor, 0), _table(build, factor, 4)
     whole = vector(INT, UNIT_LANES)
     with loop(build, 0, out.shape[0], UNIT_LANES) as place:
         pattern = build.zext(packed.load(place, UNIT_LANES), whole)
-        low_sum = _look_up(build, low, build.and_(pattern, constant(whole, 15)))
+        low_sum = _look_up(build, low, pattern)
         high_sum = _look_up(build, high, build.lshr(pattern, constant(whole, 4)))
         out.store(place, build.fadd(build.fadd(out.load(place, UNIT_LANES), low_sum), high_sum))
 

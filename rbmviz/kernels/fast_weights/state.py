@@ -176,5 +176,9 @@ def chain_fits(v, h, up, down, rows_regime, history, scalars, out_v, out_fast_no
 @private
 def combine(M_coef, M, rates_coef, rates, theta_coef, theta, out):
     """Write M_coef M + rates_coef R + theta_coef theta for a row, bias or value to another array."""
+    if rates_coef == np.float32(0.0) and theta_coef == np.float32(0.0):  # of M alone, as in a history's limit
+        for j in range(out.shape[0]):
+            out[j] = M_coef * M[j]
+        return
     for j in range(out.shape[0]):
         out[j] = (M_coef * M[j] + rates_coef * rates[j]) + theta_coef * theta[j]
