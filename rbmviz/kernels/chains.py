@@ -96,7 +96,7 @@ def update(layer, units, first, last):
         for r in range(first, last):
             counts, value = flips.counts[r], layer.value[t, r][:width]
             if counts.active_listed:
-                sum_rows(bias, value, tile, flips.active[r], counts.active, flips.active[r], 0)
+                sum_rows(bias, value, tile, flips.active[r], counts.active, flips.active[r], np.int64(0))
             else:
                 sum_rows(value, value, tile, flips.on[r], counts.on, flips.off[r], counts.off)
 

@@ -334,8 +334,8 @@ assert (len(tempering.sample.signatures), len(coupling.run_pairs.signatures)) ==
 for module in (random, gibbs, layers, states, history, rows, norm, regime, chains):
     for kernel in vars(module).values():
         if hasattr(kernel, "signatures"):
-            others = kernel.__name__ in ("bernoulli_rows", "mean_row", "random_bits")
-            forms = kernel, getattr(kernel, "private_form", kernel)
+            unused = "bernoulli_rows draw_row mean_row random_bits rows_fit transpose".split()
+            others, forms = kernel.__name__ in unused, (kernel, getattr(kernel, "private_form", kernel))
             compiled = max(len(form.signatures) for form in forms)
             regimes = 2 if "fast_weights" in kernel.py_func.__module__ else 1
             assert compiled <= regimes, (kernel, compiled)
