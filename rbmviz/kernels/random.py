@@ -175,7 +175,8 @@ def sigmoid(x):
     exp(-x) = 2^n 2^f with |f| <= 1/2. The integer n is written into the exponent bits; 2^f is a polynomial of
     degree six with relative error 2e-9 (2e-8 after rounding its coefficients to float32), not Taylor's.
     """
-    x = min(max(x, f32(-30.0)), f32(30.0))
+    x = f32(-30.0) if x < f32(-30.0) else x  # numba compiles min and max as functions of their own
+    x = f32(30.0) if x > f32(30.0) else x
     t = x * f32(-1.4426950408889634)
     n = np.rint(t)
     f = t - n

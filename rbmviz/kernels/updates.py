@@ -497,7 +497,7 @@ def train(P, streams, data, order, k, rates, u, others, m, n, work, sums, square
         Those of the last update.
     weights : None, or see ``make_weights`` and ``weigh_samples``: those of the last update
 
-    Then ``sums.bits`` are the last mini-batch and chains, and ``sums.rows`` their x with the new P.
+    Then ``sums.bits`` are the last mini-batch and chains.
     ValueError if the arrays do not fit each other.
     """
     (updates, rows), persistent = order.shape, u.shape[0] > 0
@@ -525,14 +525,6 @@ def train(P, streams, data, order, k, rates, u, others, m, n, work, sums, square
         compare(rows, others, sums)
         measured = squares[: squares.shape[0] if t == updates - 1 else 0]
         add_rows_to(P, rates[t], m, n, rows, others, sums, measured)
-    for begin, n_rows in ((first, rows), (first_w, others)):
-        if begin == first or rows != others:  # as ``FixedParameters`` does
-            forget(work.v, work.h)
-        copy_words(sums.bits, begin, n_rows, work.v[1], first)
-        move(P, n, n_rows, work)
-        for r in range(n_rows):
-            for j in range(n):
-                sums.rows[begin + r, j] = work.x[r, j]
 
 
 @private

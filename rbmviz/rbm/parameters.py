@@ -32,12 +32,9 @@ class Padded(Parameters):
     ----------
     matrix : float32
         See ``kernels.updates.pad``.
-    known
-        Rows, and their ``inputs`` as the last update has left them. Who changes the matrix makes it empty.
     """
 
     matrix: np.ndarray
-    known: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
     @classmethod
     def of(cls, theta: Parameters) -> "Padded":
@@ -112,9 +109,6 @@ class FixedParameters(Parameters):
 
         The array of the last call is not read again, so do not write to it before the update ends.
         """
-        for rows, x in self.padded.known:
-            if rows is v:
-                return x
         work = self._place(v)
         kernels.updates.inputs(self.padded.matrix, *self.W.shape, work)
         return work.x[:-1]

@@ -161,7 +161,7 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters | Rows, measu
         Whether the norm of the gradient is stored.
     """
     theta = state.theta = Padded.of(state.theta)
-    theta.known, rate = (), learning_rate_at(trainer, state.update)
+    rate = learning_rate_at(trainer, state.update)
     if trainer.momentum:
         velocity = state.velocity = Padded.of(state.velocity or zeros_like(theta))
         length = add(velocity, trainer.momentum, gradient, 1.0, measured)
@@ -300,7 +300,6 @@ def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
     state.gradient_norm = float(squares.sum()) ** 0.5
     first = len(sums.rows) - 64 * kernels.updates.words(chains)
     state.batch, state.samples = state.batches.rows(order[-1]), unpacked(sums.bits[:, first:], chains, m)
-    theta.known = (state.batch, sums.rows[:size].copy()), (state.samples, sums.rows[first:][:chains].copy())
     if persistent:
         state.own_state = state.samples
     if weights is not None:
@@ -309,9 +308,8 @@ def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
     state.sweeps += n * trainer.k * chains
 
 
-def free_energy(theta: FixedParameters, v: np.ndarray) -> float:
-    """Return the mean of F(v) over the rows, in float32."""
-    x = theta.inputs(v)[:, : len(theta.c)]
+def free_energy(theta: Parameters, v: np.ndarray, x: np.ndarray) -> float:
+    """Return the mean of F(v) over the rows, in float32; x are c + v W."""
     softplus = np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0)
     return float(-(v @ theta.b + softplus.sum(axis=1)).mean())
 
@@ -351,17 +349,18 @@ def progress(
     BadInput
         If the parameters are no longer finite.
     """
-    theta, n, nan = FixedParameters.at(Padded.of(state.theta)), len(state.theta.c), float("nan")
+    theta, nan = state.theta, float("nan")
     check_finite(state)
     reconstruction = gap = nan
     variance = dict.fromkeys(("variance_W", "variance_b", "variance_c"), nan)
     with _one_blas_thread_no_warnings():
         if (v := state.batch) is not None:
-            mean = sigmoid(sigmoid(theta.inputs(v)[:, :n]) @ theta.W.T + theta.b)
-            reconstruction = float(np.abs(v - mean).mean())
+            x = v @ theta.W + theta.c
+            reconstruction = float(np.abs(v - sigmoid(sigmoid(x) @ theta.W.T + theta.b)).mean())
             if (u := state.samples) is not None:
-                gap = free_energy(theta, v) - free_energy(theta, u)
-                variance = variances(u, sigmoid(theta.inputs(u)[:, :n]), weights)
+                y = u @ theta.W + theta.c
+                gap = free_energy(theta, v, x) - free_energy(theta, u, y)
+                variance = variances(u, sigmoid(y), weights)
         common = {
             "gradient_norm": state.gradient_norm,
             "weight_norm": float(np.linalg.norm(theta.W)),
