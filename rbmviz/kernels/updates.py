@@ -21,6 +21,7 @@ from rbmviz.kernels._jit import checked, inner, private
 from rbmviz.kernels._llvm import INT, constant, in_llvm, pick, vector
 from rbmviz.kernels.annealing import UNIT_GROUP, plus_softplus
 from rbmviz.kernels.bits import as_word, equal, list_few_ones, popcount
+from rbmviz.kernels.hamming import words_of
 from rbmviz.kernels.random import STREAM_LANES, draw_block, sigmoid
 from rbmviz.kernels.vectors import WIDTH, add_rows, aligned_zeros, fetch, transpose_block
 
@@ -78,11 +79,7 @@ def pad(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 def packed(v: np.ndarray) -> np.ndarray:
     """Return rows of bits, uint8 (rows, n_visible), and a unit that is always 1, as uint64 (rows, words)."""
-    rows, m = v.shape
-    packed = np.zeros((rows, words(m + 1)), np.uint64)
-    packed.view(np.uint8)[:, : -(-m // 8)] = np.packbits(v, axis=1, bitorder="little")
-    packed[:, m // 64] |= np.uint64(1 << m % 64)
-    return packed
+    return words_of(np.packbits(np.pad(v, ((0, 0), (0, 1)), constant_values=1), axis=1, bitorder="little"))
 
 
 def _shapes_of_work(m, n, rows):

@@ -138,9 +138,7 @@ class FixedParameters(Parameters):
     def down(self, h: np.ndarray) -> np.ndarray:
         """Return b + h W', float32 (rows, n_visible), until the next call of a method; h is False or True."""
         work = self.padded.work(len(h))
-        units = np.zeros((len(h), work.tile.shape[0]), np.bool_)
-        units[:, : h.shape[1]] = h
-        work.h[1, :, : len(h)] = np.packbits(units, axis=1, bitorder="little").view(np.uint64).T
+        work.h[1, :, : len(h)] = kernels.hamming.words_of(np.packbits(h, axis=1, bitorder="little")).T
         kernels.updates.inputs_of_visible(self.padded.matrix, *self.W.shape, work)
         return self.inputs_of_visible(len(h))
 

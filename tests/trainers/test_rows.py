@@ -78,7 +78,6 @@ def test_many_updates_in_a_call_make_the_bits_of_single_ones(name, knobs):
         for part in ("batch", "samples", "sweeps", "update", "stream"):
             np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
         assert one.gradient_norm == other.gradient_norm
-        assert training.progress(trainer, one).stats == training.progress(trainer, other).stats
         if name == "pop_cd":
             for part in ("v", "log_weights"):
                 np.testing.assert_array_equal(getattr(one.own_state, part), getattr(other.own_state, part))

@@ -108,7 +108,7 @@ def driven_gibbs(
             scalars.sweeps += 1
         # (3) emit v
         copy_bits(v, out_v[t])
-        as_read(rows_regime, scalars, v, h, visible, hidden)
+        write_units(rows_regime, scalars, v, h, visible, hidden)
         if rows_regime is not None:
             if mean_statistics:
                 preactivate(up, history, v_history, h_history, scalars)
@@ -157,7 +157,7 @@ def herding(
         # (3) emit v
         copy_bits(v, out_v[t])
         out_sweeps[t] = sweeps
-        as_read(rows_regime, scalars, v, h, down.units, up.units)
+        write_units(rows_regime, scalars, v, h, down.units, up.units)
         # (4) theta_F <- alpha theta_F + eps (R - s)
         out_fast_norm[t] = update_fast_weights(
             up, down, rows_regime, history, v, h, scalars, eps, alpha, mean_statistics
@@ -268,7 +268,7 @@ def decay(rows_regime, history, scalars, alpha):
 
 
 @private
-def as_read(rows_regime, scalars, v, h, visible, hidden):
+def write_units(rows_regime, scalars, v, h, visible, hidden):
     """Write v and h as 0.0 and 1.0, if rows or the norm will read them."""
     read = scalars.norm_followed
     if rows_regime is not None:
